@@ -18,7 +18,7 @@ use mail::wake_ups::WakeOutcome;
 use relay::feed::Backoff;
 use relay::nudge::{self, Busy};
 use relay::sessions::{Process, SessionRecord, Sessions};
-use relay::waking::{Told, Way, line, wake};
+use relay::waking::{Programs, Told, Way, line, wake};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -117,7 +117,7 @@ impl Reach {
         let protocol = client_of(record).and_then(|client| client.wake);
         let native = protocol.and_then(|protocol| {
             let answers_in = self.sessions.folder().to_owned();
-            Way::of(&self.believed(record), protocol, answers_in, &self.writable(record))
+            Way::of(&self.believed(record), protocol, answers_in, &self.programs(record))
         });
         native.or_else(|| self.nudges.get(&record.agent).cloned().map(Way::Nudge))
     }
@@ -128,12 +128,17 @@ impl Reach {
         SessionRecord { moved, ..record.clone() }
     }
 
-    /// Folders that commands in a sandbox may write to: the mail's, the session's, and the one of this process.
-    fn writable(&self, record: &SessionRecord) -> Vec<PathBuf> {
-        let here = std::env::current_dir().ok().map(|here| project_of(&here));
+    /// Where the programs of clients are. Commands in a sandbox may write to the mail's folder, the session's, and the repository that this process runs in. The
+    /// folder that somebody starts a server in is else no workspace, and programs may well lie below it.
+    fn programs(&self, record: &SessionRecord) -> Programs {
+        let here = std::env::current_dir().ok().map(|here| project_of(&here)).filter(|here| here.join(".git").exists());
         // A session at the root says nothing of where its client may write.
         let place = Some(record.place.clone()).filter(|place| place.parent().is_some());
-        [Some(self.home.clone()), place, here.filter(|here| here.parent().is_some())].into_iter().flatten().collect()
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        Programs {
+            folders: std::env::split_paths(&path).collect(),
+            writable: [Some(self.home.clone()), place, here].into_iter().flatten().collect(),
+        }
     }
 
     /// Whether a session is inside a call, or its user types.

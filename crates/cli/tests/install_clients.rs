@@ -21,18 +21,22 @@ fn uninstall_gives_back_every_byte_and_leaves_nothing_that_was_not_there() {
             if let Some(text) = shape {
                 machine.write(&format!("{root}/{file}"), text);
             }
-            assert_taken_back(&machine, client, scope, &format!("{shape:?}"));
+            // Where a sandbox could have written the receipt, a list that was empty goes with what we put into it.
+            let is_empty_list = shape.is_some_and(|shape| shape.contains("[]"));
+            let options = if client == "codex" && is_empty_list { &["--no-sandbox-access"][..] } else { &[] };
+            assert_taken_back(&machine, client, scope, options, &format!("{shape:?}"));
         }
     }
 }
 
 /// Installs, twice, and uninstalls, twice: everything is as it was before.
-fn assert_taken_back(machine: &Machine, client: &str, scope: &str, what: &str) {
+fn assert_taken_back(machine: &Machine, client: &str, scope: &str, options: &[&str], what: &str) {
     let before = machine.everything();
-    machine.done(&["install", client, "--scope", scope]);
+    let install = [&["install", client, "--scope", scope], options].concat();
+    machine.done(&install);
     let installed = machine.everything();
     assert_ne!(installed, before, "{client} {scope} {what}");
-    let again = machine.done(&["install", client, "--scope", scope]);
+    let again = machine.done(&install);
     assert!(again.starts_with("Nothing to change"), "{client} {scope} {what}: {again}");
     assert_eq!(machine.everything(), installed, "{client} {what}: twice is once");
     machine.done(&["uninstall", client, "--scope", scope]);
@@ -61,7 +65,7 @@ fn hooks_in_toml_and_files_of_our_own_are_given_back_too() {
     ] {
         let machine = Machine::new();
         machine.write(&format!("user/{file}"), text);
-        assert_taken_back(&machine, client, "user", file);
+        assert_taken_back(&machine, client, "user", &[], file);
     }
     let machine = Machine::new();
     let config = machine.write("user/.kimi-code/config.toml", "a = 1\n");

@@ -67,8 +67,7 @@ fn settings_that_name_programs_are_not_where_a_sandbox_may_write() {
     machine.write("home/postrider.toml", settings);
     machine.done(&["join", "BlueLake"]);
     let ran = machine.run(&["mail", "inbox", "--as", "BlueLake"]);
-    let lines: Vec<&str> = ran.stderr.lines().collect();
-    assert!(ran.code == Some(0) && lines.len() == 1 && lines[0].contains("which is ignored"), "{}", ran.stderr);
+    assert!(ran.code == Some(0) && ran.stderr.matches("which is ignored").count() == 1, "{}", ran.stderr);
     assert!(machine.run(&["nudge", "BlueLake", "x"]).code != Some(0), "there is no way to nudge any more");
     machine.write("home/postrider.toml", "[mail]\nprovider = 'exec'\ncommand = 'false'\n");
     let ran = machine.run(&["mail", "inbox", "--as", "BlueLake"]);

@@ -90,6 +90,7 @@ mod typed_mail;
 mod upkeep_commands;
 mod waiting;
 mod waking;
+mod waking_forged;
 mod watch;
 mod watch_rates;
 mod watch_together;

@@ -30,6 +30,15 @@ pub enum Protocol {
     Codex,
 }
 
+/// Where the programs of clients are.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The folders that they are looked for in.
+    pub folders: Vec<PathBuf>,
+    /// Folders that commands in a sandbox may write to: nothing below them is run.
+    pub writable: Vec<PathBuf>,
+}
+
 /// How a session is reached.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Way {
@@ -60,8 +69,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// The way into a session whose client speaks this, if it is known. No program is run that lies in one of the folders that are
-    /// `writable` for commands in a sandbox.
+    /// The way into a session whose client speaks this, if it is known. A program is one of these.
     pub fn of(record: &SessionRecord, protocol: Protocol, answers_in: PathBuf, writable: &[PathBuf]) -> Option<Self> {
         let session_id = record.session_id.clone();
         match protocol {
@@ -71,7 +79,7 @@ impl Way {
             }
             Protocol::Codex => {
                 record.process.filter(|process| process.has_terminal())?;
-                let program = codex::program(&std::env::var_os("PATH")?, writable)?;
+                let program = codex::program(programs)?;
                 Some(Self::Queue { program, home: record.moved.clone(), thread: session_id })
             }
         }

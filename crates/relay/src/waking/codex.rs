@@ -5,7 +5,6 @@
 //!
 //! The record of a session may have been written by a command in a sandbox, so it names no program: only `PATH` does, which is the user's.
 
-use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -15,6 +14,8 @@ use mail::wake_ups::WakeOutcome;
 use process::{Ended, KeptStderr, Limits, Trouble};
 use tokio::process::Command;
 
+use super::Programs;
+
 /// What it is called.
 const PROGRAM: &str = "codex";
 /// What it is told where it keeps its threads by.
@@ -23,16 +24,16 @@ const LIMITS: Limits = Limits { time: Duration::from_secs(15), output: 1 << 16, 
 /// What it complains of where it has no such thread.
 const UNKNOWN: &str = "no rollout found";
 
-/// The program that `PATH` finds, unless it or what it links to lies in one of these folders, which commands in a sandbox may write to.
-pub fn program(path: &OsStr, writable: &[PathBuf]) -> Option<PathBuf> {
+/// The program that is found, unless it or what it links to lies where commands in a sandbox may write.
+pub fn program(programs: &Programs) -> Option<PathBuf> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let writable: Vec<PathBuf> = writable.iter().map(|folder| real(folder)).collect();
+    let writable: Vec<PathBuf> = programs.writable.iter().map(|folder| real(folder)).collect();
     let is_kept = |path: &Path| !writable.iter().any(|folder| path.starts_with(folder));
     let is_program =
         |path: &Path| path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0);
-    std::env::split_paths(path).filter(|folder| folder.is_absolute()).find_map(|folder| {
+    programs.folders.iter().filter(|folder| folder.is_absolute()).find_map(|folder| {
         let program = folder.join(PROGRAM);
-        (is_program(&program) && is_kept(&real(&folder)) && is_kept(&real(&program))).then_some(program)
+        (is_program(&program) && is_kept(&real(folder)) && is_kept(&real(&program))).then_some(program)
     })
 }
 
@@ -120,13 +121,16 @@ mod tests {
         let theirs = stand_in(&workspace, "");
         std::os::unix::fs::symlink(&theirs, linked.join("codex")).unwrap();
         let ours = stand_in(&own, "");
-        let closed = std::slice::from_ref(&workspace);
-        let found = |folders: &[&Path]| program(&std::env::join_paths(folders).unwrap(), closed);
+        let found = |folders: &[&Path]| {
+            let folders = folders.iter().map(|folder| folder.to_path_buf()).collect();
+            program(&Programs { folders, writable: vec![workspace.clone()] })
+        };
         assert_eq!(found(&[&workspace, &linked, &own]), Some(ours.clone()));
         assert_eq!(found(&[&workspace, &linked]), None, "neither it nor a link to it");
         assert_eq!(found(&[Path::new("bin"), Path::new("")]), None, "the current folder may be a workspace");
         std::fs::set_permissions(&ours, std::fs::Permissions::from_mode(0o600)).unwrap();
         assert_eq!(found(&[&own]), None);
-        assert_eq!(program(linked.as_os_str(), &[]), Some(linked.join("codex")));
+        let all = Programs { folders: vec![linked.clone()], writable: Vec::new() };
+        assert_eq!(program(&all), Some(linked.join("codex")));
     }
 }

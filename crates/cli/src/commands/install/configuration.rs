@@ -117,9 +117,8 @@ impl Configuration {
         let (_, foreign) = self.entries(&after)?;
         let is_noted = kept.is_some() || own.is_empty();
         if text != after || !is_noted {
-            let former = match kept.as_ref().map(|kept| receipts.former(kept, text)) {
-                Some(Some(former)) => former,
-                Some(None) => self.without_entries(text, &own)?,
+            let former = match &kept {
+                Some(kept) => self.former(text, kept, receipts)?,
                 None => text.to_owned(),
             };
             let was_ours = self.is_ours(&former);
@@ -149,10 +148,7 @@ impl Configuration {
         let (mut left, mut was_ours) = (None, false);
         if let Some(text) = &before {
             was_ours = !is_noted && self.is_ours(text);
-            let text = match receipts.former(&kept, text) {
-                Some(former) => former,
-                None => self.without_entries(text, &kept.own)?,
-            };
+            let text = self.former(text, &kept, receipts)?;
             // Otherwise a second time would take what was there before.
             if !kept.own.is_empty() {
                 let mut stays = Receipt::new(&self.path, &text, &text);
@@ -168,6 +164,17 @@ impl Configuration {
         let after = after.filter(|left| !(is_new && self.is_void(left)));
         let change = Change { path: self.path.clone(), before, after, kind: self.kind() };
         Ok(Planned::of(change, receipt, kept.folders, opened, foreign))
+    }
+
+    /// The text before us, as the receipt has it, else without our entries.
+    fn former(&self, text: &str, kept: &Receipt, receipts: &Receipts<'_>) -> anyhow::Result<String> {
+        let former = kept.former(text);
+        if let Some(former) = former.clone().filter(|_| !receipts.can_be_forged) {
+            return Ok(former);
+        }
+        let left = self.without_entries(text, &kept.own)?;
+        // What says nothing may be put back, whoever wrote it.
+        Ok(former.filter(|former| self.is_void(former) && self.is_void(&left)).unwrap_or(left))
     }
 
     /// What comes of the wish about the sandbox, if it is about this file.

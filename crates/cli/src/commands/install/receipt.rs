@@ -54,7 +54,7 @@ impl Receipt {
     }
 
     /// The text before, if `text` is what was written.
-    fn former(&self, text: &str) -> Option<String> {
+    pub(crate) fn former(&self, text: &str) -> Option<String> {
         if hash(text) != self.hash {
             return None;
         }
@@ -71,8 +71,8 @@ impl Receipt {
 /// The receipts in a home folder.
 pub(crate) struct Receipts<'a> {
     home: &'a Path,
-    /// Whether commands in a sandbox can have written them.
-    can_be_forged: bool,
+    /// Whether commands in a sandbox can have written them. Then no text is put back that says anything: it could hold a hook.
+    pub can_be_forged: bool,
 }
 
 impl<'a> Receipts<'a> {
@@ -89,11 +89,6 @@ impl<'a> Receipts<'a> {
         let receipt = before.as_deref().and_then(|text| serde_json::from_str(text).ok());
         let change = Change { path: kept_in, after: before.clone(), before, kind: FileKind::Private };
         Ok((receipt, change))
-    }
-
-    /// The text before, if `text` is what was written. A text that may be forged is not put back: it could hold a hook.
-    pub(crate) fn former(&self, receipt: &Receipt, text: &str) -> Option<String> {
-        if self.can_be_forged { None } else { receipt.former(text) }
     }
 }
 
