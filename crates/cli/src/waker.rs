@@ -128,8 +128,8 @@ impl Reach {
         SessionRecord { moved, ..record.clone() }
     }
 
-    /// Where the programs of clients are. Commands in a sandbox may write to the mail's folder, the session's, and the repository that this process runs in. The
-    /// folder that somebody starts a server in is else no workspace, and programs may well lie below it.
+    /// Where the programs of clients are. Commands in a sandbox may write to the mail's folder, the session's, and the repository that
+    /// this process runs in. The folder that somebody starts a server in is else no workspace, and programs may well lie below it.
     fn programs(&self, record: &SessionRecord) -> Programs {
         let here = std::env::current_dir().ok().map(|here| project_of(&here)).filter(|here| here.join(".git").exists());
         // A session at the root says nothing of where its client may write.

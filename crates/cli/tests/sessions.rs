@@ -206,11 +206,11 @@ fn a_variable_that_another_terminal_was_started_with_is_not_believed() {
     assert!(command.output().unwrap().status.success());
     let inbox = server.call("fetch_inbox", as_agent("BlueLake", json!({})));
     assert_eq!(inbox[0]["from"], second.as_str());
-    for file in fs::read_dir(server.place.home().join("sessions")).unwrap() {
+    for file in std::fs::read_dir(server.place.home().join("sessions")).unwrap() {
         let path = file.unwrap().path();
-        let text = fs::read_to_string(&path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
         if text.contains(r#""agent":"First""#) {
-            fs::write(path, text.replace(r#""has_ended":false"#, r#""has_ended":true"#)).unwrap();
+            std::fs::write(path, text.replace(r#""has_ended":false"#, r#""has_ended":true"#)).unwrap();
         }
     }
     assert_eq!(begin(&first, "second"), second, "also when the first one is closed");

@@ -112,7 +112,8 @@ pub trait RoleStore: Send + Sync {
 
     /// Makes `agent` the one who holds a role until `until`, unless another holds it, and hands the role's unread mail over to it:
     /// what waits in the mailbox, and what was addressed to the role and the last holder has not read. What was addressed to that
-    /// agent by name, too, stays there as well. Nothing comes twice to one agent. Who holds it takes it again to hold it longer. Of many who take it at once one does.
+    /// agent by name, too, stays there as well. Nothing comes twice to one agent. Who holds it takes it again to hold it longer.
+    /// Of many who take it at once one does.
     ///
     /// A hold ends by itself, with the agent's last session, and with its retirement.
     async fn take_role(

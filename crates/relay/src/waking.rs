@@ -70,7 +70,7 @@ pub enum Way {
 
 impl Way {
     /// The way into a session whose client speaks this, if it is known. A program is one of these.
-    pub fn of(record: &SessionRecord, protocol: Protocol, answers_in: PathBuf, writable: &[PathBuf]) -> Option<Self> {
+    pub fn of(record: &SessionRecord, protocol: Protocol, answers_in: PathBuf, programs: &Programs) -> Option<Self> {
         let session_id = record.session_id.clone();
         match protocol {
             Protocol::Claude | Protocol::Qwen => {

@@ -12,7 +12,7 @@ const PAGE: usize = 1_000;
 const COPY: &str = "
     INSERT INTO delivery (recipient_id, message_id, role, position, ack_required, kind)
     SELECT a.id, d.message_id, d.role, (SELECT max(position) + 1 FROM delivery WHERE message_id = ?2), d.ack_required, d.kind
-    FROM delivery d CROSS JOIN agent a WHERE d.recipient_id = ?1 AND d.message_id = ?2 AND a.id = ?3";
+    FROM delivery d CROSS JOIN agent a ON a.id = ?3 WHERE d.recipient_id = ?1 AND d.message_id = ?2";
 /// A role as it is kept, and its holder's name if that agent is still there.
 const HELD: &str = "
     SELECT r.mailbox_id, r.since, r.held_until, h.id, h.name
