@@ -108,7 +108,9 @@ impl SessionRecord {
     /// Whether a line may be put before it now: its agent has not left, its user has not stopped it, and it waits for somebody, or was
     /// silent for so long that nobody heard the end of its turn.
     pub fn is_ready(&self) -> bool {
-        !self.has_left && !self.process.is_some_and(Process::is_stopped) && (self.is_idle || self.is_silent_for(LONGEST_TURN))
+        !self.has_left
+            && !self.process.is_some_and(Process::is_stopped)
+            && (self.is_idle || self.is_silent_for(LONGEST_TURN))
     }
 
     /// Whether a process of ours inside it wakes it.
