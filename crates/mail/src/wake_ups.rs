@@ -2,8 +2,9 @@
 //!
 //! A wake-up is one line before a session, for any number of messages. It is claimed in one transaction, so that of many processes that
 //! could wake a session one does; whoever died with a claim is followed by another. A session that gave no sign after a wake-up is not
-//! woken by later mail, only a few times more for all that waits; not even that while its client holds the line for its user. Deliberately absent: how a session is reached, what the line says,
-//! whether a session is at work (whoever claims knows that), and [`wake`](crate::wake), by which callers that wait look again.
+//! woken by later mail, only a few times more for all that waits; not even that while its client holds the line for its user.
+//! Deliberately absent: how a session is reached, what the line says, whether a session is at work (whoever claims knows that), and
+//! [`wake`](crate::wake), by which callers that wait look again.
 
 use async_trait::async_trait;
 use formats::{Kind, markdown};

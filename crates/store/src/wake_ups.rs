@@ -121,12 +121,14 @@ async fn unseen(tx: &mut Tx<'_>, agent: AgentId) -> Outcome<Vec<UnseenMail>> {
     tx.rows(sql, values![agent, MOST_COUNTED]).await
 }
 
+/// When a wake-up was claimed, the first and the last message that it told of, its tries and its outcome.
+type Kept = (Timestamp, (MessageId, MessageId), u32, Option<WakeOutcome>);
+
 /// The last wake-up of an agent, and whether anything came of it.
 async fn last(tx: &mut Tx<'_>, agent: AgentId) -> Outcome<Option<LastWakeUp>> {
     let sql = "SELECT claimed_at, first, up_to, tries, outcome FROM wake_up
                WHERE agent_id = ?1 ORDER BY number DESC LIMIT 1";
-    let row: Option<(Timestamp, (MessageId, MessageId), u32, Option<WakeOutcome>)> =
-        tx.row(sql, values![agent]).await?;
+    let row: Option<Kept> = tx.row(sql, values![agent]).await?;
     let Some((claimed_at, (first, up_to), tries, outcome)) = row else { return Ok(None) };
     // Who is left alone stays so until it is heard of: its mail need not be looked at each time.
     let is_heeded = tx.exists(HEARD_OF, values![agent, claimed_at]).await?
