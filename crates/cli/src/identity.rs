@@ -47,7 +47,7 @@ pub struct Acting {
     #[command(flatten)]
     pub project: InProject,
     #[command(flatten)]
-    name: Name,
+    name: NameFlag,
     /// The registration token of that name, where names have to be proved
     #[arg(long, global = true, value_name = "TOKEN", env = "POSTRIDER_REGISTRATION_TOKEN", hide_env_values = true,
           help_heading = EVERYWHERE, display_order = 102)]
@@ -65,12 +65,12 @@ struct NameOption {
 
 /// The same, and which of the two says it: a flag is meant, also where it says what the variable does.
 #[derive(Debug)]
-struct Name {
+struct NameFlag {
     option: NameOption,
     is_variable: bool,
 }
 
-impl Args for Name {
+impl Args for NameFlag {
     fn augment_args(command: Command) -> Command {
         NameOption::augment_args(command)
     }
@@ -80,7 +80,7 @@ impl Args for Name {
     }
 }
 
-impl FromArgMatches for Name {
+impl FromArgMatches for NameFlag {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let is_variable = matches.value_source("name") == Some(ValueSource::EnvVariable);
         Ok(Self { option: NameOption::from_arg_matches(matches)?, is_variable })
@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn a_flag_is_meant_also_where_it_says_what_the_variable_does() {
         // Any variable that is there.
-        let command = Name::augment_args(Command::new("x")).mut_arg("name", |argument| argument.env("PATH"));
-        let said = |words: &[&str]| Name::from_arg_matches(&command.clone().get_matches_from(words)).unwrap();
+        let command = NameFlag::augment_args(Command::new("x")).mut_arg("name", |argument| argument.env("PATH"));
+        let said = |words: &[&str]| NameFlag::from_arg_matches(&command.clone().get_matches_from(words)).unwrap();
         let variable = said(&["x"]);
         assert!(variable.is_variable && variable.option.name.is_some());
         assert!(!said(&["x", "--as", &variable.option.name.unwrap()]).is_variable);

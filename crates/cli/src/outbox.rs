@@ -5,6 +5,7 @@
 //! token. Only sending, answering and acknowledging are taken, under a key that makes a repetition harmless.
 
 pub mod collecting;
+pub mod workspaces;
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

@@ -28,7 +28,8 @@ use crate::local_socket::{self, LocalSocket};
 use crate::logging;
 use crate::nats;
 use crate::on_demand;
-use crate::outbox::collecting::{self, Collector};
+use crate::outbox::collecting::Collector;
+use crate::outbox::workspaces;
 use crate::output;
 use crate::relays::Relays;
 use crate::waker::{self, Reach};
@@ -183,7 +184,7 @@ impl Listening {
         let nats = nats::start(config, &local)?;
         let metrics = Arc::new(Metrics::default());
         let endpoint = server::endpoint(&local.office, &metrics, config.profile());
-        relays.spawn(collecting::look_after(Collector::new(config), local.clone(), endpoint.clone()));
+        relays.spawn(workspaces::look_after(Collector::new(config), local.clone(), endpoint.clone()));
         let settings = settings(config, host, token, page_token);
         let door = Door::new(local.office.clone(), endpoint, metrics.clone(), settings, local.engine.pace());
         ownership.announce(&reachable(address))?;
