@@ -187,7 +187,7 @@ mod tests {
         let spelled = [place.clone(), folder.path().join("link"), place.join("part")];
         workspaces.list(folder.path(), spelled.into()).await;
         assert_eq!(workspaces.all, [place.clone()].into());
-        assert_eq!(workspaces.changed().await, [PathBuf::new(); 0]);
+        assert!(workspaces.changed().await.is_empty());
         let ours = collector(folder.path());
         leave(&ours, &place);
         workspaces.found_at = None;
