@@ -131,9 +131,10 @@ impl Configuration {
             new.folders = if missing.is_empty() { kept.folders } else { missing };
             receipt.after = Some(new.written()?);
         }
-        let is_done = opened.as_ref().is_some_and(|opened| opened.was_new) && self.is_void(&after);
+        let was_new = opened.as_ref().is_some_and(|opened| opened.was_new);
         // Where nothing is written, no file is made.
-        let after = Some(after).filter(|after| !is_done && !(before.is_none() && after.is_empty()));
+        let is_nothing = |after: &str| (was_new && self.is_void(after)) || (before.is_none() && after.is_empty());
+        let after = Some(after).filter(|after| !is_nothing(after));
         let change = Change { path: self.path.clone(), before, after, kind: self.kind() };
         Ok(Planned::of(change, receipt, Vec::new(), opened, foreign))
     }
