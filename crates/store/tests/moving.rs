@@ -11,6 +11,7 @@ use mail::events::EventStore;
 use mail::messages::{About, InboxQuery, Message, OpenKey, WhenOpen};
 use mail::office::{Claim, Draft, ReserveRequest, Rules, SearchRequest, SessionSign, Sign, WaitRequest, WorkRequest};
 use mail::reservations::{Request, ReservationStore, Reserved};
+use mail::wake_ups::{WakeClaim, WakeFor, WakeOutcome, WakeUpStore};
 use mail::watches::{NewWatch, RunOutcome, WatchStore};
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -87,6 +88,9 @@ async fn reservations_and_watches(shop: &Shop, question: &Message) {
     shop.office.take_role(PROJECT, Claim::of("codex"), "reviewer", None).await.unwrap();
     shop.store.take_on(agent, "", question.id, now).await.unwrap();
     shop.store.finish_run(agent, question.id, &RunOutcome::Failed("exit 1".into()), now).await.unwrap();
+    let (project, delivered) = (shop.team.project, Some(WakeOutcome::Delivered));
+    let woken = shop.store.claim_wake_up(project, agent, "claude-1", WakeFor::All, delivered, now).await.unwrap();
+    assert!(matches!(woken, WakeClaim::Taken(_)), "{woken:?}");
 }
 
 fn file(shop: &Shop) -> PathBuf {

@@ -41,7 +41,7 @@ async fn closing_leaves_one_file_and_opening_it_again_finds_the_mail() {
     let log = folder.path().join("mail.db-wal");
     assert!(!log.exists() || fs::metadata(log).unwrap().len() == 0);
     assert_eq!(bodies(&path, &team).await, 3);
-    assert_eq!(upkeep::schema_version(&path).unwrap(), 12);
+    assert_eq!(upkeep::schema_version(&path).unwrap(), 13);
 }
 
 #[tokio::test]

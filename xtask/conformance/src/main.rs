@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use mail::Office;
 use mail::office::{Chance, Rules};
 use relay::wake::WakeUps;
-use server::{Door, Metrics, Profile, Settings, Trust};
+use server::{Door, Listeners, Metrics, Profile, Settings, Trust};
 use store::{Engine, Location};
 use tokio::net::TcpListener;
 
@@ -38,8 +38,8 @@ async fn main() -> Result<()> {
     let (office, metrics) = (Arc::new(office), Arc::new(Metrics::default()));
     let endpoint = server::endpoint(&office, &metrics, Profile::Full).with_fixtures(Arc::new(Suite::default()));
     let door = Door::new(office, endpoint, metrics, settings(), engine.pace());
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
-    door.serve(listener, std::future::pending()).await;
+    let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    door.serve(Listeners { tcp, local: None }, std::future::pending()).await;
     Ok(())
 }
 
