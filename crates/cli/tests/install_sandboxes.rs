@@ -48,7 +48,8 @@ fn a_sandbox_that_needs_a_server_is_told_and_install_can_let_hooks_begin_one() {
     assert!(!settings.exists());
     let shown = machine.done(&["install", "gemini", "--start-on-demand", "--dry-run"]);
     assert!(shown.contains("+[server]\n+start = \"on-demand\"\n") && !settings.exists(), "{shown}");
-    machine.done(&["install", "gemini", "--start-on-demand"]);
+    let told = machine.done(&["install", "gemini", "--start-on-demand"]);
+    assert!(told.contains("hooks now start") && told.contains("uninstall leaves it there"), "{told}");
     assert_eq!(fs::read_to_string(&settings).unwrap(), "[server]\nstart = \"on-demand\"\n");
     machine.done(&["install", "gemini", "--start-on-demand"]);
     assert_eq!(fs::read_to_string(&settings).unwrap().matches("start").count(), 1);
@@ -162,14 +163,23 @@ fn a_receipt_that_a_command_in_a_sandbox_can_have_written_puts_no_text_back() {
 }
 
 #[test]
-fn where_hooks_do_not_run_nobody_is_told_that_they_start_a_server() {
+fn a_client_whose_sandbox_knows_no_hooks_is_not_kept_from_starting_and_nobody_is_told_that_hooks_start_a_server() {
     let machine = Machine::new();
-    machine.write("user/.qwen/settings.json", "{ \"tools\": { \"executionSandbox\": { \"network\": \"closed\" } } }");
-    for options in [&[][..], &["--start-on-demand"]] {
-        let told = machine.done(&[&["install", "qwen"], options].concat());
-        assert!(told.contains("keep `postrider serve` running.") && !told.contains("hooks now start"), "{told}");
-        assert_eq!(told.contains("uninstall leaves it there"), !options.is_empty(), "{told}");
+    for network in ["closed", "open"] {
+        let settings = format!("{{ \"tools\": {{ \"executionSandbox\": {{ \"network\": \"{network}\" }} }} }}");
+        machine.write("user/.qwen/settings.json", &settings);
+        let before = machine.everything();
+        for options in [&[][..], &["--start-on-demand"], &["--scope", "user"]] {
+            let refused = machine.run(&[&["install", "qwen", "--json"], options].concat());
+            assert!(refused.stdout.contains("SANDBOX_EXCLUDES_INSTALL"), "{}", refused.stdout);
+            assert!(refused.stdout.contains("keep `postrider serve` running"), "{}", refused.stdout);
+            assert_eq!(machine.everything(), before);
+        }
     }
+    machine.write("user/.qwen/settings.json", "{ \"tools\": { \"executionSandbox\": { \"network\": \"closed\" } } }");
+    let settings = machine.place.home().join("postrider.toml");
+    fs::create_dir_all(machine.place.home()).unwrap();
+    fs::write(settings, "[server]\nstart = \"on-demand\"\n").unwrap();
     let doctor: Value = serde_json::from_str(&machine.run(&["doctor", "--quick", "--json"]).stdout).unwrap();
     let reach = doctor["sandboxes"].as_array().unwrap().iter().find(|one| one["client"] == "qwen").unwrap();
     assert_eq!(reach["reach"], "outbox", "{doctor}");

@@ -15,6 +15,8 @@ pub(crate) struct Sandbox {
     pub settings: &'static str,
     /// Whether the client's settings, with what it does by default, put its shells into a sandbox that keeps them from the mail.
     pub keeps_out: fn(&Value) -> bool,
+    /// Whether the client's settings turn on a sandbox with which it does not start while hooks or MCP servers are in them.
+    pub excludes_us: fn(&Value) -> bool,
     /// What lets the mail through.
     pub opening: Opening,
 }
@@ -25,10 +27,7 @@ pub(crate) enum Opening {
     /// Nothing does, or it is not known.
     Unknown,
     /// The socket of a server that runs: it needs no setting.
-    Socket {
-        /// Whether the client runs hooks where the sandbox is on, which could start one.
-        has_hooks: bool,
-    },
+    Socket,
     /// The home folder of the mail in a list of folders that shells may write to.
     WritableHome {
         /// Where the list is in the settings.
@@ -42,8 +41,14 @@ pub(crate) enum Opening {
 
 impl Sandbox {
     /// No sandbox, or none that is known.
-    pub(crate) const NONE: Self =
-        Self { inside: &[], shell: &[], settings: "", keeps_out: |_| false, opening: Opening::Unknown };
+    pub(crate) const NONE: Self = Self {
+        inside: &[],
+        shell: &[],
+        settings: "",
+        keeps_out: |_| false,
+        excludes_us: |_| false,
+        opening: Opening::Unknown,
+    };
 
     /// Codex: on by default. With permission profiles, or a mode in which nothing may be written, the list has no effect.
     pub(crate) const CODEX: Self = Self {
@@ -55,6 +60,7 @@ impl Sandbox {
             let has_network = settings["sandbox_workspace_write"]["network_access"] == true;
             is_usual && !has_network && settings.get("default_permissions").is_none()
         },
+        excludes_us: |_| false,
         opening: Opening::WritableHome {
             list: &["sandbox_workspace_write", "writable_roots"],
             closed: &[],
@@ -71,6 +77,7 @@ impl Sandbox {
             let sandbox = &settings["sandbox"];
             sandbox["enabled"] == true && sandbox["network"]["allowAllUnixSockets"] != true
         },
+        excludes_us: |_| false,
         opening: Opening::WritableHome {
             list: &["sandbox", "filesystem", "allowWrite"],
             closed: &["sandbox", "filesystem", "denyWrite"],
@@ -84,16 +91,18 @@ impl Sandbox {
         shell: &["GEMINI_CLI"],
         settings: ".gemini/settings.json",
         keeps_out: |settings| settings["security"]["toolSandboxing"] == true,
-        opening: Opening::Socket { has_hooks: true },
+        excludes_us: |_| false,
+        opening: Opening::Socket,
     };
 
-    /// Qwen Code: off by default. Where it is on, hooks and MCP are off.
+    /// Qwen Code: off by default. Where it is on, nothing but a shell works.
     pub(crate) const QWEN: Self = Self {
         inside: &[],
         shell: &["QWEN_CODE_SESSION_ID"],
         settings: ".qwen/settings.json",
         keeps_out: |settings| settings["tools"]["executionSandbox"]["network"] == "closed",
-        opening: Opening::Socket { has_hooks: false },
+        excludes_us: |settings| settings["tools"]["executionSandbox"].is_object(),
+        opening: Opening::Socket,
     };
 
     /// What a person is told to write where, for a home folder.

@@ -108,7 +108,7 @@ impl Guard {
     }
 }
 
-/// What a refused commit is told where nobody said who commits.
+/// What a refused commit is told where no agent name was given.
 const NOBODY: &str = "No agent name given, so your own reservations count as another's. Set POSTRIDER_AGENT, or agent in postrider.toml.";
 
 fn here() -> anyhow::Result<Repository> {

@@ -168,7 +168,7 @@ impl Hook {
         let text = input::read_all(io::stdin().lock())?;
         let said = Said::read(&text)?;
         let client = self.client.0.or_else(|| said.client(&self.event, set));
-        let client = client.context("it cannot be told which client calls; name it in the place of 'auto'")?;
+        let client = client.context("cannot tell which client calls; name it instead of 'auto'")?;
         let (event, called) = self.event_of(client)?;
         let input = said.input(client);
         let is_below = event == Event::SessionStart && input.is_of_subagent();

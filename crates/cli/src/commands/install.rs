@@ -88,6 +88,7 @@ impl Install {
         let folders = target.folders()?;
         let home = std::path::absolute(&config.home)?;
         let access = SandboxAccess::of(target.client, &folders, &home)?;
+        access.require_possible()?;
         let program = Program::of_this_process(target.scope)?;
         let mut notes = vec![program.why.clone()];
         notes.extend(target.doubled(&folders));

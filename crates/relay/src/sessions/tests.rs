@@ -182,14 +182,14 @@ fn a_session_whose_process_died_is_settled_once() {
     keep("goes on", SessionRecord { process: alive, ..told.clone() }).unwrap();
     keep("said goodbye", SessionRecord { process: alive, has_ended: true, ..told.clone() }).unwrap();
     let begun = SessionRecord { told_at: 0, instead_of: Some("before".to_owned()), ..told.clone() };
-    keep("never told of, in the place of another", begun).unwrap();
+    keep("never told of, instead of another", begun).unwrap();
     keep("was silent a moment", SessionRecord { process: None, ..told }).unwrap();
     let ids = || {
         let mut ids: Vec<String> = sessions.unsettled(None).into_iter().map(|record| record.session_id).collect();
         ids.sort();
         ids
     };
-    assert_eq!(ids(), ["died", "never told of, in the place of another", "said goodbye"]);
+    assert_eq!(ids(), ["died", "never told of, instead of another", "said goodbye"]);
     sessions.settle(&sessions.unsettled(None)[0]).unwrap();
     assert_eq!(ids().len(), 2);
 }

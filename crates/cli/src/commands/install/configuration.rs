@@ -27,7 +27,7 @@ pub(crate) struct Configuration {
     receipt: String,
 }
 
-/// What is said of things in a file that somebody else wrote in the place of ours.
+/// What is said of entries in a file that somebody else wrote instead of us.
 const FOREIGN_SERVER: &str = "has an MCP server 'postrider' that install did not write";
 const FOREIGN_FILE: &str = "is a file that install did not write";
 

@@ -19,7 +19,7 @@ pub(crate) fn is_own(part: ConfigPart) -> bool {
     matches!(part, ConfigPart::HookLists | ConfigPart::Script(_) | ConfigPart::Module(_))
 }
 
-/// The text of the file in the place of `text`, unless that is somebody else's.
+/// The text of the file that replaces `text`, unless that is somebody else's.
 pub(crate) fn install(text: &str, part: ConfigPart, hooks: &Hooks<'_>) -> Result<String, ConfigFault> {
     if is_foreign(text, part, hooks.client) {
         return Ok(text.to_owned());

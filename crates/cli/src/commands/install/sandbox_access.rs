@@ -10,12 +10,11 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::ConfigFault;
 use super::configuration::Planned;
 use super::files::{self, Change, FileKind};
 use super::opening::{Opening, Wish};
-use super::unusable;
 use super::writable::WritableHome;
+use super::{ConfigFault, refused, unusable};
 use crate::clients::{self, Client, Folders, Scope};
 use crate::config::{Config, ServerStart};
 
@@ -35,6 +34,8 @@ pub(crate) struct SandboxAccess<'a> {
     client: &'a Client,
     /// Whether it keeps commands from the mail.
     pub keeps_out: bool,
+    /// Whether the client does not start with what install writes.
+    excludes_us: bool,
     /// Whether there are settings of it.
     has_settings: bool,
     home: PathBuf,
@@ -70,8 +71,24 @@ impl<'a> SandboxAccess<'a> {
             }
             _ => None,
         };
-        let keeps_out = (client.sandbox.keeps_out)(&settings);
-        Ok(Self { client, keeps_out, has_settings, home, writable })
+        let (keeps_out, excludes_us) = ((client.sandbox.keeps_out)(&settings), (client.sandbox.excludes_us)(&settings));
+        Ok(Self { client, keeps_out, excludes_us, has_settings, home, writable })
+    }
+
+    /// Refuses where the client would not start any more.
+    pub(crate) fn require_possible(&self) -> anyhow::Result<()> {
+        if !self.excludes_us {
+            return Ok(());
+        }
+        let title = self.client.title;
+        Err(refused(
+            "SANDBOX_EXCLUDES_INSTALL",
+            &format!(
+                "{title} does not start with hooks or MCP servers while its sandbox is on (~/{})",
+                self.client.sandbox.settings
+            ),
+            "Nothing was changed. Turn the sandbox off, or keep `postrider serve` running: `postrider` at its shell reaches that.",
+        ))
     }
 
     /// What install does to the entry in the user's settings, for a sandbox that is opened through them.
@@ -146,13 +163,13 @@ impl<'a> SandboxAccess<'a> {
             (clients::Opening::WritableHome { .. }, true) if is_open => {
                 (Reach::Database, "commands inside may write to the home folder".to_owned())
             }
-            (clients::Opening::Socket { .. }, true) if has_socket => {
+            (clients::Opening::Socket, true) if has_socket => {
                 (Reach::Socket, "commands inside reach the server's socket".to_owned())
             }
-            (clients::Opening::Socket { has_hooks: true }, true) if on_demand => {
+            (clients::Opening::Socket, true) if on_demand && !self.excludes_us => {
                 (Reach::Socket, "commands inside reach the socket of a server, which hooks start".to_owned())
             }
-            (clients::Opening::Socket { .. }, true) => {
+            (clients::Opening::Socket, true) => {
                 (Reach::Outbox, "commands inside reach only a server, and none runs: postrider serve".to_owned())
             }
             (_, true) => (
@@ -180,7 +197,6 @@ impl<'a> SandboxAccess<'a> {
         }
         let Client { name, title, .. } = self.client;
         let home = self.home.display();
-        let has_hooks = matches!(self.client.sandbox.opening, clients::Opening::Socket { has_hooks: true });
         Some(match &self.writable {
             Some(_) if self.is_unsafe(config) => format!(
                 "Commands in the sandbox of {title} cannot reach the mail: '{home}' is not opened to them, because the settings there \
@@ -194,9 +210,6 @@ impl<'a> SandboxAccess<'a> {
                  {} there, too; --no-sandbox-access keeps the sandbox closed.",
                 path.display(),
                 if writable.closed.is_empty() { "mail and the settings" } else { "mail" }
-            ),
-            None if !has_hooks => format!(
-                "Commands in the sandbox of {title} reach the mail only while a server runs: keep `postrider serve` running."
             ),
             None if options.start_on_demand => {
                 format!("Commands in the sandbox of {title} reach the mail while a server runs, which hooks now start.")
